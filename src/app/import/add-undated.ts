@@ -13,14 +13,7 @@ import { compareEvents, type StoredEvents } from '../../lake/loads/undated-event
 import type { GatheredLines } from './chunks/chunk-lines.js';
 import type { ChunkThreads } from './chunks/chunk-threads.js';
 import { nthInId, sharedMeanwhile, storedOfMonths } from './month-union.js';
-import {
-  newFilesOf,
-  loadKeysOfStaged,
-  rowCounts,
-  stageMonths,
-  type EncodedStage,
-  type StagedMonth,
-} from './staged-months.js';
+import { newFilesOf, loadKeysOfStaged, rowCounts, stageMonths, type StagedMonth } from './staged-months.js';
 import {
   commitImported,
   storedRows,
@@ -39,7 +32,7 @@ interface UndatedInput {
   /** The spans of its pages. */
   readonly spans: PageSpans;
   /** Its events with a date, which the lake has by now. */
-  readonly months: readonly EncodedStage[];
+  readonly months: readonly StagedMonth[];
   /** Whether the lake, or an input before, had one of these. */
   readonly isShared: boolean;
 }

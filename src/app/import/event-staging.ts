@@ -10,7 +10,7 @@ import type { ChunkThreads } from './chunks/chunk-threads.js';
 import type { FileHole, ImportOptions, KeyHoles } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
-import { loadKeysOfStaged, stageMonths, type Positions, type EncodedStage } from './staged-months.js';
+import { loadKeysOfStaged, stageMonths, type Positions, type StagedMonth } from './staged-months.js';
 import { UndatedEvents } from './undated-lines.js';
 
 /** The resources that an input's import uses. */
@@ -22,7 +22,7 @@ export interface ImportResources {
 
 /** The events of an input as they are staged. */
 export interface StagedEvents {
-  readonly months: readonly EncodedStage[];
+  readonly months: readonly StagedMonth[];
   /** The spans of its pages; undefined where all events have a date, and could be read. */
   readonly spans: PageSpans | undefined;
   /** Its events that could not be read, by each load key that it fills. */
@@ -75,7 +75,7 @@ export class EventStaging {
   readonly #listener: LineListener;
   /** A chunk is handed out once it has this many bytes. */
   readonly #fullChunkBytes: number;
-  readonly #months: Promise<readonly EncodedStage[]>[] = [];
+  readonly #months: Promise<readonly StagedMonth[]>[] = [];
   readonly #dates: PageDates[] = [];
   #pages = 0;
   #events = 0;
@@ -180,7 +180,7 @@ export class EventStaging {
   }
 
   /** Flattens a chunk, and encodes it once those before have their positions. */
-  async #process(lines: NumberedLines): Promise<readonly EncodedStage[]> {
+  async #process(lines: NumberedLines): Promise<readonly StagedMonth[]> {
     const { threads, positions, workspace } = this.#resources;
     const task = threads.nextTask();
     const flattened = markHandled(task.flatten(lines.gathered.lines));

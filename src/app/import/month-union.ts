@@ -20,11 +20,11 @@ import {
   type StoredRows,
 } from './stored-imports.js';
 import type { ImportResources } from './event-staging.js';
-import type { EncodedStage, StagedMonth } from './staged-months.js';
+import type { StagedMonth } from './staged-months.js';
 import unionTables from './month-union.sql';
 
 /** A staged month of one input; inputs are numbered in their order. */
-export interface InputMonth extends EncodedStage {
+export interface InputMonth extends StagedMonth {
   readonly input: number;
 }
 
@@ -205,5 +205,5 @@ async function keptMonth(
     ));
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
   const net = filled === undefined ? {} : addNets([await netSumsIn(database, [filled.path])]);
-  return { month, spans, events: main, entries: filled, net };
+  return { month, spans, events: main, entries: filled, net, fingerprints: staged.fingerprints };
 }

@@ -12,8 +12,8 @@ import type { FlatEvents, FlatMonth } from './chunks/chunk-flattener.js';
 import type { ChunkTask } from './chunks/chunk-threads.js';
 import type { ImportTarget } from './stored-imports.js';
 
-/** A month of a chunk as files on the local disk. */
-export interface StagedMonth {
+/** A month of a chunk as files on the local disk. Of events that were left out afterwards it has the fingerprints still. */
+export interface StagedMonth extends Pick<FlatMonth, 'fingerprints'> {
   readonly month: string;
   /** The spans of its events, once each. */
   readonly spans: readonly Window[];
@@ -23,9 +23,6 @@ export interface StagedMonth {
   /** Net sums by currency, as JSON for the log. */
   readonly net: NetSums;
 }
-
-/** A staged month as it was encoded. */
-export interface EncodedStage extends StagedMonth, Pick<FlatMonth, 'fingerprints'> {}
 
 /** The positions of events in their spans: no two events of a span have the same one. */
 export class Positions {
@@ -57,7 +54,7 @@ export async function stageMonths(
   task: ChunkTask,
   { starts, ends, nth, months }: FlatEvents,
   { pipeline, account, positions, workspace }: Staging,
-): Promise<EncodedStage[]> {
+): Promise<StagedMonth[]> {
   const taken = new Int32Array(starts.length);
   const placed = months.map(({ month, rows }) => {
     const found = new Map<number, Map<number, { readonly span: Window; readonly first: number; events: number }>>();
@@ -75,7 +72,7 @@ export async function stageMonths(
     return { month, rows, spans, metadata: metadataOf(pipeline.name, { account, loadKeys: spans.map(importedKey) }) };
   });
   const encoded = await task.encode({ nth, positions: taken, months: placed });
-  const staged: EncodedStage[] = [];
+  const staged: StagedMonth[] = [];
   for (const [at, { month, spans }] of placed.entries()) {
     const files = encoded[at];
     const fingerprints = months[at]?.fingerprints;
