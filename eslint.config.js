@@ -43,6 +43,11 @@ const restricted = (allowed, opensFiles = false) => [
   },
 ];
 
+const restrictedSyntax = [
+  { selector: 'TSEnumDeclaration', message: 'A union of strings instead.' },
+  { selector: 'ObjectExpression > SpreadElement > ObjectExpression', message: 'Members without a spread.' },
+];
+
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'data/'] },
   {
@@ -53,16 +58,19 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      'no-restricted-syntax': [
-        'error',
-        { selector: 'TSEnumDeclaration', message: 'A union of strings instead.' },
-        { selector: 'ObjectExpression > SpreadElement > ObjectExpression', message: 'Members without a spread.' },
-      ],
+      'no-restricted-syntax': ['error', ...restrictedSyntax],
     },
   },
   {
     files: ['src/**/*.ts', 'pipelines/**/*.ts'],
-    rules: { 'no-restricted-imports': restricted([]) },
+    rules: {
+      'no-restricted-imports': restricted([]),
+      'no-restricted-syntax': [
+        'error',
+        ...restrictedSyntax,
+        { selector: 'VariableDeclaration[kind=/using$/]', message: 'The oldest supported Node has no `using`.' },
+      ],
+    },
   },
   {
     files: ['src/**/*.ts', 'pipelines/**/*.ts'],
