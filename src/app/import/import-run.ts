@@ -2,7 +2,7 @@ import { CommandError, underLease, type CommandResult } from '../command-result.
 import { spanOf } from '../../core/windows.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { ReportEncoding } from '../../sources/finances/settlement-reports/report-encodings.js';
@@ -72,18 +72,23 @@ export async function runImport(
       to: null,
     });
     emitDamage(lake, emit);
-    let failure: unknown;
+    const vacuum = async (): Promise<void> => {
+      await vacuumLake(lake, lease, { clock, emit, account });
+      lease.cleared();
+    };
+    let incomplete: unknown;
+    let unvacuumed: unknown;
     try {
       const importOptions = { lake, clock, account, signal, skipBroken, encoding, limits, emit };
       const failures = await importInputs(inputs, threads, importOptions, summaries);
-      await vacuumLake(lake, lease, { clock, emit, account });
-      lease.cleared();
-      failure = leftOutFailure(failures, inputs.length) ?? refusedFailure(summaries);
+      incomplete = leftOutFailure(failures, inputs.length) ?? refusedFailure(summaries);
+      unvacuumed = await vacuum().catch((error: unknown) => error);
     } catch (error) {
-      failure = error;
+      incomplete = error;
     }
     const unexported = await exportAfterRun(lake, options, context);
-    failure ??= unexported ?? holesFailure(summaries.all);
+    // Ranked as those of a load.
+    const failure = incomplete ?? unvacuumed ?? unexported ?? holesFailure(summaries.all);
     const result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
     if (failure !== undefined) throw new CommandError(failure, result);
     return result;
@@ -132,12 +137,16 @@ async function endImport(
     // An import without rows has the range of its own time.
     range: ranges.length === 0 ? { start: began, end: endedAt } : spanOf(ranges),
   };
-  // Keeps the account's endpoint of the note before.
-  const last = (await readLastRuns(lake.store)).get(account);
-  const { endpoint, endpointConfigured: isEndpointConfigured } = last ?? {};
-  const times = { startedAt: began, endedAt };
-  const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, requested: [] };
-  await noteRun(lake.store, report, note, emit);
+  try {
+    // Keeps the account's endpoint of the note before.
+    const last = (await readLastRuns(lake.store)).get(account);
+    const { endpoint, endpointConfigured: isEndpointConfigured } = last ?? {};
+    const times = { startedAt: began, endedAt };
+    const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, requested: [] };
+    await noteRun(lake.store, report, note, emit);
+  } catch (error) {
+    emit({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });
+  }
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
   return { text: importText(report, summaries), summary: importObject(report, summaries) };
 }

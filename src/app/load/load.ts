@@ -208,7 +208,7 @@ export class Load {
     const refused = emptyFailure(findings);
     const unvacuumed = ran.failure === undefined ? await this.#vacuum().catch((error: unknown) => error) : undefined;
     const unexported = await exportAfterRun(lake, options, this.#context);
-    // The only place that ranks failures: what stopped the run first, then what it left undone, last what it could not read.
+    // Failures are ranked here, and for imports in the same order: what stopped the run first, then what it left undone, last what it could not read.
     const failure =
       ran.failure ??
       refused ??

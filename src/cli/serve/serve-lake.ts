@@ -58,8 +58,12 @@ function faultExplainer(location: string, clock: Clock): (error: unknown) => Pro
   return (error) => {
     if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return Promise.resolve(error);
     const { message } = error;
-    if (explained?.message !== message) explained = { message, fault: explain(error) };
-    return explained.fault;
+    if (explained?.message === message) return explained.fault;
+    const fault = explain(error);
+    explained = { message, fault };
+    // A lake that couldn't be read for it may be read the next time.
+    fault.catch(() => (explained = undefined));
+    return fault;
   };
 }
 

@@ -68,14 +68,15 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
     reach: undefined,
     add: (page) => {
       const before = rows.length;
+      const isStored = pages === 0;
       holes.push(...sliceHoles(page, pages++));
       eachGroup(page, (group) => {
         const row = readGroup(page.tape, group, warnings);
         rows.push(row);
         keys.push(isRelisted ? groupKey(row, times) : '');
       });
-      // The first page is the stored one.
-      if (before === 0) times = new Map();
+      // The first page is the stored one, which may be empty.
+      if (isStored) times = new Map();
       return rows.length - before;
     },
     finish: () => {

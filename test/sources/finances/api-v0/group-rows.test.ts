@@ -7,6 +7,8 @@ import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 import { encodeFile } from '../../../../src/core/parquet/encode-file.js';
 import { rowsIn } from '../../../../src/lake/files/local-parquet.js';
+import { groupCollector } from '../../../../src/sources/finances/api-v0/collectors.js';
+import { scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import { groupBatch, readGroup, type GroupRow } from '../../../../src/sources/finances/api-v0/group-rows.js';
 import { newWarnings } from '../../../../src/sources/finances/model/slice-rows.js';
 import { groups } from '../../../../src/sources/finances/api-v0/event-tables.js';
@@ -55,4 +57,12 @@ test('groups in any order have their own raw and columns', { timeout: 20_000 }, 
     }),
     { numRuns: 60 },
   );
+});
+
+test('behind a stored page without groups, equal groups without an id stay as many as were received', () => {
+  const pageOf = (groups: string) => scanPage(Buffer.from(`{"payload":{"FinancialEventGroupList":[${groups}]}}`));
+  const collector = groupCollector(march, true);
+  for (const groups of ['', '{"ProcessingStatus":"Open"}', '{"ProcessingStatus":"Open"}'])
+    collector.add(pageOf(groups));
+  expect([...collector.finish()].map(({ rows }) => rows.numRows)).toEqual([2]);
 });
