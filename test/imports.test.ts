@@ -112,7 +112,9 @@ test('every source lies in a layer, and imports no layer above its own', () => {
 test('each layer imports all that it may', () => {
   const used = importsOfFolders(layerOf);
   const unused = Object.entries(layers).flatMap(([layer, below]) =>
-    below.filter((other) => used.get(layer)?.has(other) !== true).map((other) => `${layer} imports nothing of ${other}`),
+    below
+      .filter((other) => used.get(layer)?.has(other) !== true)
+      .map((other) => `${layer} imports nothing of ${other}`),
   );
   expect(unused).toEqual([]);
 });
