@@ -51,7 +51,6 @@ async function differencesOf(lake: string) {
 
 test.each([
   ['plausible', ['group-events', 'transactions']],
-  ['plausible', ['transactions']],
   ['edge-cases', ['group-events']],
   ['edge-cases', ['transactions']],
 ] as const)(
