@@ -37,6 +37,20 @@ export function failedSummary<Summary extends object>(summary: Summary, { code, 
   return { ...summary, status: 'failed' as const, error: { code, message } };
 }
 
+/**
+ * The result of a command that has ended.
+ *
+ * @param failure undefined: there is none
+ * @throws CommandError with the result, where there is a failure
+ */
+export function resultOf<Summary extends object>(
+  result: CommandResult<Summary>,
+  failure: unknown,
+): CommandResult<Summary> {
+  if (failure !== undefined) throw new CommandError(failure, result);
+  return result;
+}
+
 /** Awaits a command. Where it fails before it has begun, its failure has what is known of it. */
 export async function withKnown<T>(command: Promise<T>, known: () => object): Promise<T> {
   try {

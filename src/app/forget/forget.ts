@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import { CommandError, underLease, withKnown, type CommandResult } from '../command-result.js';
+import { resultOf, underLease, withKnown, type CommandResult } from '../command-result.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun } from '../export/export-after-run.js';
@@ -77,9 +77,7 @@ export async function forgetIn(
     const status = unexported === undefined ? 'done' : 'failed';
     const instant = before === undefined ? null : isoInstant(before);
     const summary = { status, ...forgotten, before: instant, catalog: catalogVersion(lake) };
-    const result = { text: forgottenText(forgotten), summary };
-    if (unexported !== undefined) throw new CommandError(unexported, result);
-    return result;
+    return resultOf({ text: forgottenText(forgotten), summary }, unexported);
   });
 }
 

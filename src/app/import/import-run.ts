@@ -1,4 +1,4 @@
-import { CommandError, underLease, type CommandResult } from '../command-result.js';
+import { resultOf, underLease, type CommandResult } from '../command-result.js';
 import { spanOf } from '../../core/windows.js';
 import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type AfterRunExport } from '../export/export-after-run.js';
@@ -89,9 +89,7 @@ export async function runImport(
     const unexported = await exportAfterRun(lake, options, context);
     // Ranked as those of a load.
     const failure = incomplete ?? unvacuumed ?? unexported ?? holesFailure(summaries.all);
-    const result = await endImport(options, context, { run: lease.id, lake, summaries, failure, began });
-    if (failure !== undefined) throw new CommandError(failure, result);
-    return result;
+    return resultOf(await endImport(options, context, { run: lease.id, lake, summaries, failure, began }), failure);
   });
 }
 

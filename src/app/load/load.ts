@@ -23,7 +23,7 @@ import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/w
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { windowedOf, withNeeds } from '../configuration/chosen-pipelines.js';
 import { catalogVersion } from '../catalog-version.js';
-import { CommandError, underLease, withKnown, type CommandResult } from '../command-result.js';
+import { resultOf, underLease, withKnown, type CommandResult } from '../command-result.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { Job } from '../../engine/run/pipeline.js';
@@ -90,9 +90,7 @@ export function loadResult<Summary extends object>(
   texts: readonly string[],
   summary: Summary,
 ): CommandResult<Summary> {
-  const result = { text: texts.filter((text) => text !== '').join('\n'), summary };
-  if (failure !== undefined) throw new CommandError(failure, result);
-  return result;
+  return resultOf({ text: texts.filter((text) => text !== '').join('\n'), summary }, failure);
 }
 
 /** What a load is for: its pipelines are the requested ones with those that they need. */
